@@ -20,13 +20,6 @@ constexpr double kSurelyZero = 0x1p-40;
 // Around the number of a value in a text that is being written; no text of a query has it.
 constexpr char kValueMark = '\x01';
 
-// QuotedName would take a point for that between schema and table.
-std::string QuotedColumn(const std::string& name) {
-  std::string quoted = "q.\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
-
 class StatementWriter {
  public:
   StatementWriter(const SqlDialect& dialect, const SumQuery& query, const SqlRows& rows)
@@ -430,6 +423,13 @@ class StatementWriter {
 };
 
 }  // namespace
+
+// QuotedName would take a point for that between schema and table.
+std::string QuotedColumn(const std::string& name) {
+  std::string quoted = "q.\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
 
 std::string PlaceOfValue(size_t number, bool is_text) {
   return fmt::format("{}{}{}{}", kValueMark, is_text ? 't' : 'd', number, kValueMark);

@@ -22,6 +22,9 @@ enum class SqlType { kAny, kNumber, kDate, kText, kBoolean };
 // Where the value of this number stands, from 1 on; a text until the statement is written (SumStatements).
 std::string PlaceOfValue(size_t number, bool is_text);
 
+// q."NAME", of a SELECT that is called q.
+std::string QuotedColumn(const std::string& name);
+
 // The rows: one SELECT whose columns have the names of the query's.
 struct SqlRows {
   std::string select;

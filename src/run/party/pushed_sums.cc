@@ -96,12 +96,12 @@ void RequireApart(const data::SumAnswer& answer, uint64_t least, const std::stri
   }
 }
 
-void RequireUnchanged(data::SumSource& database, const std::vector<Served>& served,
-                      const FormedSums& formed, const std::string& source,
+// answers: of now, to what was served.
+void RequireUnchanged(const std::vector<data::SumAnswer>& answers,
+                      const std::vector<Served>& served, const std::string& source,
                       const std::filesystem::path& record) {
-  for (const Served& one : served) {
-    const bool again = IsAnother(one.query, formed.query);
-    if (DigestOf(again ? database.Ask(one.query) : formed.sums.answer) == one.answer) continue;
+  for (size_t s = 0; s < served.size(); ++s) {
+    if (DigestOf(answers.at(s)) == served[s].answer) continue;
     throw Error(
         ErrorCode::kRefused,
         source +
@@ -149,19 +149,30 @@ void RequireOneRecord(const std::filesystem::path& source, bool only_sums) {
 }
 
 FormedSums FormSums(const Study& study, size_t party, const std::filesystem::path& source,
-                    const std::filesystem::path& record) {
+                    const std::filesystem::path& record, Progress* progress) {
   FormedSums formed;
   formed.query = study.SumsOf(party);
   RequireOneRecord(source, true);
   // Of two that begin at once the later one sees what the other served.
   const LockedFile locked(record, kSumSetsKind.name);
   std::vector<Served> served = ReadServed(record);
-  const std::unique_ptr<data::SumSource> database = data::OpenSums(data::ReadSourceFile(source));
-  const data::SumAnswer answer = database->Ask(WithPairs(formed.query, served));
+  const std::unique_ptr<data::SumSource> database =
+      data::OpenSums(data::ReadSourceFile(source), progress);
+  // At once, so that rows which pass do so once; what is asked again is what the study asks where it is the same.
+  std::vector<data::SumQuery> queries = {WithPairs(formed.query, served)};
+  for (const Served& one : served) {
+    if (IsAnother(one.query, formed.query)) queries.push_back(one.query);
+  }
+  std::vector<data::SumAnswer> answers = database->AskAll(queries);
+  const data::SumAnswer answer = answers.front();
   formed.sums = {database->engine(), OwnAnswer(formed.query, answer)};
   data::RequireUsable(formed.query, formed.sums.answer, AllowsMissing(study), source.string());
   RequireRows(study, party, formed.sums.answer);
-  RequireUnchanged(*database, served, formed, source.string(), record);
+  auto next = answers.begin();
+  std::vector<data::SumAnswer> of_served;
+  for (const Served& one : served)
+    of_served.push_back(IsAnother(one.query, formed.query) ? *++next : formed.sums.answer);
+  RequireUnchanged(of_served, served, source.string(), record);
   RequireApart(answer, study.LeastRowsApart(), source.string(), record);
   const bool known = std::any_of(served.begin(), served.end(), [&](const Served& one) {
     return !IsAnother(one.query, formed.query);

@@ -12,6 +12,7 @@
 
 #include <filesystem>
 
+#include "base/progress.h"
 #include "crypto/random.h"
 #include "data/source/sum_file.h"
 #include "data/source/sum_source.h"
@@ -31,9 +32,9 @@ struct FormedSums {
   data::SumFile sums;
 };
 // Throws kRefused by the rule above, and where the method needs rows; kBadData for rows that the study refuses; as
-// data::OpenSums. What is thrown is for the owner's eyes.
+// data::OpenSums, and what `progress` throws. What is thrown is for the owner's eyes.
 FormedSums FormSums(const Study& study, size_t party, const std::filesystem::path& source,
-                    const std::filesystem::path& record);
+                    const std::filesystem::path& record, Progress* progress = nullptr);
 
 // Of a file of sums: as LoadLocalData, without rows. The commitment is to the sums.
 LocalData LoadSums(const Study& study, size_t party, const std::filesystem::path& path,

@@ -279,6 +279,22 @@ TEST_F(PushDownTest, RowsThatPassLeaveTheSameSums) {
   EXPECT_FALSE(std::filesystem::exists(In("third.sums")));
 }
 
+// Rows frozen for an exact study are of an edition, of which sums could tell who has left since.
+TEST_F(PushDownTest, NoSumsWhereExactStudiesWereGivenRows) {
+  MakePostgres();
+  folder_.Edit(In("west/t.toml"), "mode = \"push-down\"\n", "");
+  ASSERT_EQ(Freeze("west", "west.frozen").exit_code, 0);
+  const std::string rows = StudyFolder::Read(In("west/t.toml"));
+  for (const char* mode : {"push-down", "stream"}) {
+    StudyFolder::Write(In("west/t.toml"), rows + "mode = \"" + mode + "\"\n");
+    const ProcessResult formed = Freeze("west", "west.sums");
+    EXPECT_EQ(formed.exit_code, 5);
+    EXPECT_THAT(formed.out, HasSubstr("exact results were served of rows of this source"));
+    EXPECT_THAT(formed.out, HasSubstr("t.toml.edition"));
+    EXPECT_FALSE(std::filesystem::exists(In("west.sums")));
+  }
+}
+
 TEST_F(PushDownTest, NoCommandReadsRows) {
   MakeSqlite();
   const std::string source = In("south/t.toml");
@@ -309,7 +325,7 @@ TEST_F(PushDownTest, AStudyThatNeedsRowsIsRefused) {
   folder_.Edit(folder_.study_file(), "input_bits = 30\n", "");
   const ProcessResult run = Freeze("south", "south.sums");
   EXPECT_EQ(run.exit_code, 5);
-  EXPECT_THAT(run.out, HasSubstr("only sums leave the database"));
+  EXPECT_THAT(run.out, HasSubstr("only sums come from the database"));
   EXPECT_FALSE(std::filesystem::exists(In("south.sums")));
   EXPECT_FALSE(std::filesystem::exists(In("south/t.toml.sum-sets")));
 }

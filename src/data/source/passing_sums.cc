@@ -21,7 +21,7 @@
 namespace partita::data {
 namespace {
 
-constexpr size_t kRowsPerPiece = 4096;
+constexpr size_t kRowsPerPiece = 4096, kCellsPerPiece = 1 << 20;  // cells: of all that is asked
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kOutside = std::numeric_limits<double>::infinity();
 
@@ -32,10 +32,10 @@ class BinaryRows {
   BinaryRows(PostgresSession& session, std::string file)
       : session_(session), file_(std::move(file)) {
     constexpr std::string_view kSignature("PGCOPY\n\377\r\n\0", 11);
-    const std::string_view signature = Take(kSignature.size());
+    const std::string signature(Take(kSignature.size()));
     const uint32_t flags = U32();
     if (signature != kSignature || flags != 0) Fail();
-    Take(U32());  // of a later format
+    Skip(U32());  // of a later format
   }
 
   // Whether there is another row, of so many fields.
@@ -50,25 +50,28 @@ class BinaryRows {
     return true;
   }
 
-  // The next field; nothing for NULL. Valid until the next call.
-  std::optional<std::string_view> Field() {
+  // The next field, of at most `longest` bytes; of a longer one that many and one more. Nothing for NULL. Valid
+  // until the next call.
+  std::string_view Text(size_t longest) {
     const uint32_t size = U32();
-    if (size == 0xffffffff) return std::nullopt;
-    if (size > kMostFieldBytes) Fail();
-    return Take(size);
+    if (size == kNull) return {};
+    if (size <= longest) return Take(size);
+    Skip(size);
+    too_long_.assign(longest + 1, ' ');
+    return too_long_;
   }
 
   // A field of eight bytes; of NULL NaN, and of NaN what is out of all bounds.
   double Number() {
-    const std::optional<std::string_view> field = Field();
-    if (!field) return kMissing;
-    if (field->size() != sizeof(double)) Fail();
-    const double x = std::bit_cast<double>(BigEndian(*field));
+    const uint32_t size = U32();
+    if (size == kNull) return kMissing;
+    if (size != sizeof(double)) Fail();
+    const double x = std::bit_cast<double>(BigEndian(Take(size)));
     return std::isnan(x) ? kOutside : x;
   }
 
  private:
-  static constexpr uint32_t kMostFieldBytes = 1 << 20;
+  static constexpr uint32_t kNull = 0xffffffff;
 
   [[noreturn]] void Fail() const {
     throw Error(ErrorCode::kBadInput, file_ + ": the database sent rows in another form than asked",
@@ -100,9 +103,17 @@ class BinaryRows {
     return std::string_view(bytes_).substr(used_ - size, size);
   }
 
+  void Skip(size_t size) {
+    while (size > 0) {
+      const size_t some = std::min(size, std::max<size_t>(1, bytes_.size() - used_));
+      Take(some);
+      size -= some;
+    }
+  }
+
   PostgresSession& session_;
   std::string file_;
-  std::string bytes_, piece_;
+  std::string bytes_, piece_, too_long_;
   size_t used_ = 0;
 };
 
@@ -111,6 +122,7 @@ class BinaryRows {
 // A column of the database as it is sent, once however many studies ask for it.
 struct SentColumn {
   bool is_text = false;
+  size_t longest = 0;  // of the levels and codes: a longer text is none of them
   std::vector<double> numbers;
   std::vector<std::string> texts;  // empty: missing
 };
@@ -142,10 +154,16 @@ class AskedColumn {
     codes_[""] = kMissingCode;
     for (const std::string& code : schema.missing_codes) {
       codes_[code] = kMissingCode;
-      std::optional<double> number = ParseNumber(code, '.');
-      if (!number) number = ParseNumber(code, ',');
-      if (number && schema.type != ColumnType::kDate) missing_.push_back(*number);
+      if (const std::optional<double> number = NumberOfCode(schema, code))
+        missing_.push_back(*number);
     }
+  }
+
+  size_t sent() const { return sent_; }
+  size_t Longest() const {
+    size_t longest = 0;
+    for (const auto& code : codes_) longest = std::max(longest, code.first.size());
+    return longest;
   }
 
   Column Cells(const std::vector<SentColumn>& sent) const {
@@ -185,22 +203,27 @@ class PassingSums final : public SumSource {
     return "this program, of rows from PostgreSQL " + Printable(version_);
   }
 
-  SumAnswer Ask(const SumQuery& query) override { return AskAll({query}).front(); }
+  SumAnswer Ask(const SumQuery& query) override { return AskAll({query}, {}).front(); }
 
-  std::vector<SumAnswer> AskAll(const std::vector<SumQuery>& queries) override {
+  std::vector<SumAnswer> AskAll(const std::vector<SumQuery>& queries,
+                                const CheckAnswer& check_first) override {
     std::vector<std::vector<AskedColumn>> asked(queries.size());
     std::vector<SentColumn> sent;
     std::map<std::pair<std::string, SqlType>, size_t> places;
     std::string list;
+    size_t columns = 0;
     for (size_t q = 0; q < queries.size(); ++q) {
       for (const ColumnSchema& schema : queries[q].columns) {
         const SqlType type = PostgresType(schema, columns_, source_.file);
         const auto [place, is_new] = places.emplace(std::pair(schema.name, type), sent.size());
         if (is_new) {
           list += (list.empty() ? "" : ", ") + CastText(schema.name, type);
-          sent.push_back({type == SqlType::kText || type == SqlType::kBoolean, {}, {}});
+          sent.push_back({type == SqlType::kText || type == SqlType::kBoolean, 0, {}, {}});
         }
-        asked[q].emplace_back(schema, place->second);
+        const AskedColumn& column = asked[q].emplace_back(schema, place->second);
+        size_t& longest = sent[place->second].longest;
+        longest = std::max(longest, column.Longest());
+        ++columns;
       }
     }
     const uint64_t expected = ExpectedRows();
@@ -210,9 +233,10 @@ class PassingSums final : public SumSource {
     std::vector<std::vector<Int128>> sums;
     for (const SumQuery& query : queries) sums.emplace_back(NumSums(query));
     BinaryRows rows(session_, source_.file);
+    const size_t most = std::clamp(kCellsPerPiece / (columns + 1), size_t{64}, kRowsPerPiece);
     uint64_t passed = 0;
     for (bool more = true; more;) {
-      const size_t count = ReadPiece(rows, sent, more);
+      const size_t count = ReadPiece(rows, most, sent, more);
       passed += count;
       progress_.CheckCancelled();
       progress_.Step(passed, std::max(passed, expected));
@@ -226,20 +250,22 @@ class PassingSums final : public SumSource {
     }
     std::vector<SumAnswer> answers;
     for (size_t q = 0; q < queries.size(); ++q) answers.push_back(AnswerOf(queries[q], sums[q]));
+    if (check_first) check_first(answers.front());
     return answers;
   }
 
  private:
-  static size_t ReadPiece(BinaryRows& rows, std::vector<SentColumn>& sent, bool& more) {
+  static size_t ReadPiece(BinaryRows& rows, size_t most, std::vector<SentColumn>& sent,
+                          bool& more) {
     for (SentColumn& column : sent) {
-      column.numbers.resize(column.is_text ? 0 : kRowsPerPiece);
-      column.texts.resize(column.is_text ? kRowsPerPiece : 0);
+      column.numbers.resize(column.is_text ? 0 : most);
+      column.texts.resize(column.is_text ? most : 0);
     }
     size_t count = 0;
-    while (count < kRowsPerPiece && (more = rows.Next(sent.size()))) {
+    while (count < most && (more = rows.Next(sent.size()))) {
       for (SentColumn& column : sent) {
         if (column.is_text) {
-          column.texts[count] = rows.Field().value_or(std::string_view());
+          column.texts[count] = rows.Text(column.longest);
         } else {
           column.numbers[count] = rows.Number();
         }

@@ -14,7 +14,8 @@
 
 namespace partita::data {
 
-// Throws as OpenSums does. progress: rows, of as many as the server expects; must outlive what is returned.
+// Throws as OpenSums does. progress: rows, which are their owner's alone to see, of as many as the server expects; must
+// outlive what is returned.
 std::unique_ptr<SumSource> OpenPassingSums(const SourceFile& source, Progress& progress);
 
 }  // namespace partita::data

@@ -298,6 +298,7 @@ Int128 SumOfProducts(const std::vector<int64_t>& a, int64_t largest_a,
   return sum;
 }
 
+// A larger weight than kMostSummedWeight is refused by all weights together (RequireUsable).
 void AddCell(const SumQuery& query, const std::vector<uint8_t>& in_cell,
              const std::vector<int64_t>& weights, const std::vector<std::vector<int64_t>>& grid,
              SumCell& cell) {
@@ -307,7 +308,7 @@ void AddCell(const SumQuery& query, const std::vector<uint8_t>& in_cell,
   size_t at = 0;
   for (size_t i = 0; i < grid.size(); ++i) {
     for (size_t r = 0; r < weights.size(); ++r)
-      weighted[r] = in_cell[r] != 0 ? weights[r] * grid[i][r] : 0;
+      weighted[r] = in_cell[r] != 0 ? std::min(weights[r], kMostSummedWeight) * grid[i][r] : 0;
     for (const int64_t k : weighted) cell.sums[i] += k;
     const int64_t of_weighted = LargestOf(weighted);
     for (size_t j = query.only_squares ? i : 0; j <= i; ++j)

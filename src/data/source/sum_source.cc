@@ -148,9 +148,13 @@ SumAnswer AskSums(const SqlDialect& dialect, const SumQuery& query, const SqlRow
   return AnswerOf(query, numbers);
 }
 
-std::vector<SumAnswer> SumSource::AskAll(const std::vector<SumQuery>& queries) {
+std::vector<SumAnswer> SumSource::AskAll(const std::vector<SumQuery>& queries,
+                                         const CheckAnswer& check_first) {
   std::vector<SumAnswer> answers;
-  for (const SumQuery& query : queries) answers.push_back(Ask(query));
+  for (const SumQuery& query : queries) {
+    answers.push_back(Ask(query));
+    if (answers.size() == 1 && check_first) check_first(answers.front());
+  }
   return answers;
 }
 

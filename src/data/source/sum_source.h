@@ -20,6 +20,8 @@ namespace partita::data {
 // The columns of the one row that a statement gives.
 using AskStatement = std::function<std::vector<Int128>(const SqlStatement& statement)>;
 
+using CheckAnswer = std::function<void(const SumAnswer& answer)>;  // throws; may be empty
+
 // A sum as an engine writes it, which may have more than 64 bits. Throws kBadData for anything else.
 Int128 WholeSum(const std::string& text, const std::string& source);
 
@@ -33,8 +35,9 @@ class SumSource {
   // Throws kBadData for a column that the source's query does not have, or of a type that cannot be what the
   // column is; else as OpenTable.
   virtual SumAnswer Ask(const SumQuery& query) = 0;
-  // The answers to all of these. Rows that pass do so once.
-  virtual std::vector<SumAnswer> AskAll(const std::vector<SumQuery>& queries);
+  // The answers to all of these, the first of which is looked at first. Rows that pass do so once.
+  virtual std::vector<SumAnswer> AskAll(const std::vector<SumQuery>& queries,
+                                        const CheckAnswer& check_first);
 };
 
 // Throws as OpenTable; kRefused for an engine that adds up otherwise; what `progress`, which outlives what is returned, throws where

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/date.h"
 #include "base/error.h"
 #include "data/missing_codes.h"
 #include "data/number_text.h"
@@ -175,9 +176,8 @@ class StatementWriter {
   std::string WithoutCodes(const ColumnSchema& schema, const std::string& value) {
     std::string codes;
     for (const std::string& code : schema.missing_codes) {
-      std::optional<double> number = ParseNumber(code, '.');
-      if (!number) number = ParseNumber(code, ',');
-      if (!number || schema.type == ColumnType::kDate) continue;
+      const std::optional<double> number = NumberOfCode(schema, code);
+      if (!number) continue;
       codes += (codes.empty() ? "" : ", ") + Bound(*number);
     }
     if (codes.empty()) return value;
@@ -423,6 +423,12 @@ class StatementWriter {
 };
 
 }  // namespace
+
+std::optional<double> NumberOfCode(const ColumnSchema& schema, const std::string& code) {
+  if (schema.type == ColumnType::kDate) return ParseDate(code);
+  const std::optional<double> number = ParseNumber(code, '.');
+  return number ? number : ParseNumber(code, ',');
+}
 
 // QuotedName would take a point for that between schema and table.
 std::string QuotedColumn(const std::string& name) {

@@ -105,7 +105,7 @@ double PredictSeconds(const Study& study, const study::Plan& plan, const Machine
   const double sharing = std::max(1.0, machine.processes_per_core);
   const auto peers = static_cast<double>(NumOnline(plan) - 1);
   const ComputeSeconds compute = study.Compute();
-  // A method that says what its rows take has its bytes in there.
+  // A method that says what its rows take (mle, marginals, mixture, sealed glm) has its arithmetic in there.
   const double byte_seconds = compute.everybody > 0 ? 0 : ByteSeconds(plan.engine);
   // A dealer works while the others wait.
   const double computing =

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "crypto/state_file.h"
+#include "run/party/editions.h"
 #include "run/party/locked_file.h"
 #include "run/party/row_sets.h"
 
@@ -124,6 +125,13 @@ bool AllowsMissing(const Study& study) {
   return study.file.design.missing != study::MissingPolicy::kRefuse;
 }
 
+// Rows that were frozen for exact studies are known by their edition alone until one runs, under another name.
+bool ServedEdition(const std::filesystem::path& record) {
+  const std::optional<EditionRecord> kept = ReadEditionRecord(record);
+  return kept && std::any_of(kept->editions.begin(), kept->editions.end(),
+                             [](const Edition& edition) { return edition.served; });
+}
+
 void RequireRows(const Study& study, size_t party, const data::SumAnswer& answer) {
   data::CheckRules rules;
   rules.allow_missing = AllowsMissing(study);
@@ -137,8 +145,12 @@ std::filesystem::path SumSetsPath(const std::filesystem::path& source) {
   return source.string() + ".sum-sets";
 }
 
-void RequireOneRecord(const std::filesystem::path& source, bool only_sums) {
-  const std::filesystem::path other = only_sums ? RowSetsPath(source) : SumSetsPath(source);
+void RequireOneRecord(const std::filesystem::path& source, bool only_sums,
+                      const std::filesystem::path& editions) {
+  std::filesystem::path other = only_sums ? RowSetsPath(source) : SumSetsPath(source);
+  for (const std::filesystem::path& record : {EditionRecordPath(source), editions}) {
+    if (only_sums && !record.empty() && ServedEdition(record)) other = record;
+  }
   if (!std::filesystem::exists(other)) return;
   throw Error(
       ErrorCode::kRefused,
@@ -163,11 +175,15 @@ FormedSums FormSums(const Study& study, size_t party, const std::filesystem::pat
   for (const Served& one : served) {
     if (IsAnother(one.query, formed.query)) queries.push_back(one.query);
   }
-  std::vector<data::SumAnswer> answers = database->AskAll(queries);
-  const data::SumAnswer answer = answers.front();
-  formed.sums = {database->engine(), OwnAnswer(formed.query, answer)};
-  data::RequireUsable(formed.query, formed.sums.answer, AllowsMissing(study), source.string());
-  RequireRows(study, party, formed.sums.answer);
+  data::SumAnswer answer;
+  const std::vector<data::SumAnswer> answers =
+      database->AskAll(queries, [&](const data::SumAnswer& first) {
+        answer = first;
+        formed.sums = {database->engine(), OwnAnswer(formed.query, answer)};
+        data::RequireUsable(formed.query, formed.sums.answer, AllowsMissing(study),
+                            source.string());
+        RequireRows(study, party, formed.sums.answer);
+      });
   auto next = answers.begin();
   std::vector<data::SumAnswer> of_served;
   for (const Served& one : served)

@@ -24,8 +24,10 @@ namespace partita::run {
 std::filesystem::path SumSetsPath(const std::filesystem::path& source);
 
 // Of a source that was first asked for rows and now for sums, or the other way round, no record knows what both gave:
-// throws kRefused.
-void RequireOneRecord(const std::filesystem::path& source, bool only_sums);
+// throws kRefused. editions: a record of editions (edition_record.h) that is not beside the source; empty: there is
+// none.
+void RequireOneRecord(const std::filesystem::path& source, bool only_sums,
+                      const std::filesystem::path& editions = {});
 
 struct FormedSums {
   data::SumQuery query;

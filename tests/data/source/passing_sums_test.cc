@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <thread>
 
-#include "base/clock.h"
+#include "base/date.h"
+#include "data/csv_reader.h"
 #include "data/source/sum_source.h"
 #include "tests/data/expect_error.h"
 #include "tests/data/source/clinic_table.h"
@@ -39,10 +42,11 @@ SumQuery EveryType() {
   coded.missing_codes = {"3", "none"};
   ColumnSchema levels = Factor("t", {"m", "M"});
   levels.missing_codes = {"?"};
+  ColumnSchema day = Number("day", -4, 4, ColumnType::kDate);
+  day.missing_codes = {"1970-01-04", "-"};
   SumQuery query = AllOf({coded, Number("s", -4, 4, ColumnType::kInteger), Number("b", -4, 4),
                           Number("n", -4, 4), Number("d", -4, 4), levels, Factor("yes", {"t", "f"}),
-                          Number("day", -4, 4, ColumnType::kDate), Factor("v", {"1", "2"}),
-                          Factor("i", {"1", "2"})});
+                          day, Factor("v", {"1", "2"}), Factor("i", {"1", "2"})});
   query.bits = 20;
   query.variables[9].by_level = {-5, 7};
   Condition present;
@@ -72,6 +76,7 @@ TEST_F(PassingSumsTest, ColumnsOfEveryTypeAsTheDatabaseAddsThemUp) {
   EXPECT_EQ(ToString(passed.checks.at(0).missing), "2");  // NULL and the code
   EXPECT_EQ(ToString(passed.checks.at(0).outside), "1");
   EXPECT_EQ(ToString(passed.checks.at(4).outside), "2");   // NaN and infinity
+  EXPECT_EQ(ToString(passed.checks.at(7).missing), "2");   // NULL and the code
   EXPECT_EQ(ToString(passed.checks.at(5).unusable), "1");  // 'm '
   EXPECT_EQ(ToString(passed.checks.at(9).unusable), "3");  // 3, 5 and -1
   EXPECT_THAT(Passing()->engine(),
@@ -83,6 +88,55 @@ TEST_F(PassingSumsTest, ADateWithoutEndIsOutOfBounds) {
   const SumAnswer answer = Passing()->Ask(AllOf({Number("day", -4, 4, ColumnType::kDate)}));
   EXPECT_EQ(ToString(answer.checks.at(0).outside), "2");
   EXPECT_EQ(ToString(answer.checks.at(0).missing), "0");
+}
+
+// Codes of numbers, dates and levels as the reader of CSV files knows them.
+TEST_F(PassingSumsTest, AsTheRowsOfACsvFile) {
+  Schema schema;
+  schema.columns = {Number("x", -3, 3), Number("n", 0, 9, ColumnType::kInteger),
+                    Number("day", -4, 4, ColumnType::kDate), Factor("g", {"a", "c"})};
+  schema.columns[0].missing_codes = {"-1.5", "?"};
+  schema.columns[1].missing_codes = {"9"};
+  schema.columns[2].missing_codes = {"1969-12-28"};
+  schema.columns[3].missing_codes = {"b"};
+  std::string csv = "x,n,day,g\n", rows;
+  for (int i = 0; i < 500; ++i) {
+    const std::string x = i % 7 == 0 ? "-1.5" : fmt::format("{}", std::sin(i) * 3),
+                      n = std::to_string(i % 10), day = FormatDate(i % 9 - 4),
+                      g = std::string(1, "abc"[i % 3]);
+    csv += fmt::format("{},{},{},{}\n", x, n, day, g);
+    rows += fmt::format("{}({}, {}, '{}'::date, '{}')", i == 0 ? "VALUES " : ", ", x, n, day, g);
+  }
+  MakeTable("x double precision, n int, day date, g text", rows);
+  size_t used = 0;
+  const ByteSource bytes = [&](std::span<uint8_t> out) {
+    const size_t size = std::min(out.size(), csv.size() - used);
+    std::memcpy(out.data(), csv.data() + used, size);
+    used += size;
+    return size;
+  };
+  const CsvContents contents = ReadCsv(bytes, "t.csv", schema, {});
+  SumQuery query = AllOf(schema.columns);
+  query.bits = 30;
+  const SumAnswer expected = SumsOfTable(query, contents.table);
+  EXPECT_EQ(ToString(expected.checks.at(2).missing), "56");
+  EXPECT_TRUE(NumbersOf(Passing()->Ask(query)) == NumbersOf(expected));
+  EXPECT_TRUE(NumbersOf(PushedDown()->Ask(query)) == NumbersOf(expected));
+}
+
+// A text that is longer than every level is none of them; many questions are answered in smaller pieces.
+TEST_F(PassingSumsTest, LongTextsAndManyQuestions) {
+  MakeTable(
+      "t text, x int",
+      "SELECT CASE i % 3 WHEN 0 THEN repeat('ab', 1 << 20) WHEN 1 THEN 'ab' ELSE 'abab' END, i % 5 "
+      "FROM generate_series(1, 60) AS i");
+  const SumQuery query = AllOf({Factor("t", {"ab", "cd"}), Number("x", 0, 4)});
+  const SumAnswer expected = PushedDown()->Ask(query);
+  EXPECT_EQ(ToString(expected.checks.at(0).unusable), "40");
+  const std::vector<SumAnswer> answers =
+      Passing()->AskAll(std::vector<SumQuery>(10'000, query), {});
+  ASSERT_EQ(answers.size(), 10'000u);
+  for (const SumAnswer& answer : answers) ASSERT_TRUE(NumbersOf(answer) == NumbersOf(expected));
 }
 
 // Around the ends of pieces, with weights, and with sums past 2^63.
@@ -117,7 +171,7 @@ TEST_F(PassingSumsTest, ManyQuestionsAreOnePassOfOneSnapshot) {
   SumQuery first = AllOf({Number("x", -1, 1)}), second = AllOf({Factor("g", {"ab", "cd"})}),
            third = AllOf({Number("x", -2, 2), Factor("g", {"cd", "ab"})});
   const auto source = Passing();
-  const std::vector<SumAnswer> all = source->AskAll({first, second, third});
+  const std::vector<SumAnswer> all = source->AskAll({first, second, third}, {});
   ASSERT_EQ(all.size(), 3u);
   // Rows that come meanwhile are not in it.
   Administer("INSERT INTO clinic.t VALUES (0.5, 'cd')");

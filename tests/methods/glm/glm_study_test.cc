@@ -247,7 +247,6 @@ TEST(GlmStudyTest, ThePlanSaysWhatOpensToWhom) {
   EXPECT_THAT(all.exposes, Contains(HasSubstr("event is 1")));
 }
 
-// Nobody of stage three has an event, which is no small count.
 // Computing on shares has a price by its bytes, whatever the network; field elements cost more each.
 TEST(GlmStudyTest, ThePredictionCountsWhatSharesCost) {
   const nlohmann::json fit = FitOfR("quine");
@@ -272,6 +271,7 @@ TEST(GlmStudyTest, ThePredictionCountsWhatSharesCost) {
   EXPECT_GT(seconds_of_byte("shamir"), 2 * replicated);
 }
 
+// Nobody of stage three has an event, which is no small count.
 TEST(GlmStudyTest, SeparationIsNoTable) {
   std::vector<std::string> tables;
   for (std::vector<ClinicRow> rows : ClinicRows()) {

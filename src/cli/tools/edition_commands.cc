@@ -49,8 +49,7 @@ run::EditionTable EditionTableOf(const EditionCommand& command) {
   if (data::GivesOnlySums(table.source)) {
     throw Error(ErrorCode::kUsage,
                 table.source.string() +
-                    ": no rows leave it (mode = \"push-down\"), so that it has "
-                    "no editions here",
+                    ": only sums are taken of it (its mode), so that it has no editions here",
                 "name a table, view or partition that stays as it is, and the next one in a source "
                 "file of its own");
   }

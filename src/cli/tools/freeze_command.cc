@@ -11,6 +11,7 @@
 #include "base/text_table.h"
 #include "base/utc_time.h"
 #include "cli/commands.h"
+#include "cli/terminal/command_progress.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
@@ -118,17 +119,20 @@ int RunSums(const OutputOptions& output, const FreezeCommand& command) {
   if (command.study.empty() || !data::IsSumFile(command.output)) {
     throw Error(ErrorCode::kUsage,
                 command.source +
-                    ": only sums leave this database (mode = \"push-down\"), those of one "
-                    "study, into a file named .sums",
+                    ": only sums leave this database, or are kept of its rows: those of one study, "
+                    "in a file named .sums",
                 "say --study STUDY --party PARTY --output NAME.sums");
   }
   const std::unique_ptr<const run::Study> study =
       methods::PrepareStudy(methods::LoadStudyFile(command.study));
   const size_t party = run::PartyByName(*study, command.party);
+  CommandProgress progress(output);
   const run::FormedSums formed = [&] {
     const EndAtOnce when_interrupted;
-    return run::FormSums(*study, party, command.source, run::SumSetsPath(command.source));
+    return run::FormSums(*study, party, command.source, run::SumSetsPath(command.source),
+                         &progress.progress());
   }();
+  progress.Finish();
   RequireNewFile(command.output, output.force);
   const std::string text = data::SumFileText(formed.query, formed.sums);
   WriteInPiecesAtomically(command.output, [&](const PieceWriter& write) { write(text); });
@@ -219,9 +223,10 @@ void AddFreezeCommand(CLI::App& data, Invocation& invocation) {
       "Exact studies get the rows of the table's edition, not those of now (partita data "
       "edition).\n"
       "The rows are sorted, so that the same rows give the same file. It holds the rows as they\n"
-      "are: delete it when the study is over. Of a source file with mode = \"push-down\" no rows "
-      "are\n"
-      "written but the sums of one study, which the database forms.");
+      "are: delete it when the study is over. Of a source file with mode = \"push-down\" or\n"
+      "\"stream\" no rows are written but the sums of one study, which the database or this "
+      "program\n"
+      "forms.");
 }
 
 }  // namespace partita::cli

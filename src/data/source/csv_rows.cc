@@ -60,4 +60,13 @@ void RequireColumnNames(const std::vector<std::string>& names, const std::string
   }
 }
 
+size_t PlaceOfColumn(const std::string& name, const std::vector<std::string>& names,
+                     const std::string& source) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  throw Error(ErrorCode::kBadData,
+              fmt::format("{}: there is no column \"{}\"", source, Printable(name)),
+              "name it in the query: ... AS " + name);
+}
+
 }  // namespace partita::data

@@ -23,4 +23,8 @@ ByteSource CsvOfRows(std::unique_ptr<TextRows> rows);
 // Throws kBadData, in the name of `source`, if a name is empty or there twice, or there is none.
 void RequireColumnNames(const std::vector<std::string>& names, const std::string& source);
 
+// Where a column stands among the source's. Throws kBadData where it is not there.
+size_t PlaceOfColumn(const std::string& name, const std::vector<std::string>& names,
+                     const std::string& source);
+
 }  // namespace partita::data

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "data/source/csv_rows.h"
 #include "data/source/odbc_session.h"
 #include "data/source/sum_self_test.h"
 #include "data/source/utf16.h"

@@ -42,11 +42,14 @@ OpenedTable Open(const std::filesystem::path& path, bool may_change) {
   if (path.extension() == ".toml") {
     const SourceFile source = ReadSourceFile(path);
     if (source.only_sums) {
-      throw Error(ErrorCode::kRefused,
-                  path.string() + ": only sums leave this database (mode = \"push-down\"), no rows",
-                  fmt::format("have it add up for a study: partita data freeze {} --study STUDY "
-                              "--party PARTY --output NAME.sums, then --data NAME.sums",
-                              path.string()));
+      throw Error(
+          ErrorCode::kRefused,
+          path.string() +
+              (source.passes ? ": only sums are kept of this database (mode = \"stream\"), no rows"
+                             : ": only sums leave this database (mode = \"push-down\"), no rows"),
+          fmt::format("have them formed for a study: partita data freeze {} --study STUDY "
+                      "--party PARTY --output NAME.sums, then --data NAME.sums",
+                      path.string()));
     }
     if (!may_change && MayChange(source)) {
       throw Error(ErrorCode::kRefused,

@@ -18,7 +18,10 @@ using postgres::Pq;
 // Of the system catalogue (pg_type), fixed for ever: boolean, bigint, smallint, integer, text, double
 // precision, character, varchar, date, numeric, uuid; and real.
 constexpr std::array<Oid, 11> kTaken = {16, 20, 21, 23, 25, 701, 1042, 1043, 1082, 1700, 2950};
-constexpr Oid kReal = 700;
+constexpr Oid kReal = 700, kBooleanOid = 16, kCharacterOid = 1042, kDateOid = 1082;
+bool IsNumber(Oid type) {
+  return type == 20 || type == 21 || type == 23 || type == 701 || type == 1700;
+}
 
 // The role that connected, and what it or a role that it is a member of may change; NULL: nothing.
 constexpr const char* kMayWrite =
@@ -163,6 +166,30 @@ std::vector<PostgresColumn> RequireTypes(PostgresSession& session, const SourceF
   for (size_t c = 0; c < names.size(); ++c)
     typed.push_back({names[c], Pq().ftype(columns.get(), static_cast<int>(c))});
   return typed;
+}
+
+SqlType PostgresType(const ColumnSchema& variable, const std::vector<PostgresColumn>& columns,
+                     const std::string& file) {
+  std::vector<std::string> names;
+  for (const PostgresColumn& column : columns) names.push_back(column.name);
+  const Oid type = columns[PlaceOfColumn(variable.name, names, file)].type;
+  const bool is_date = variable.type == ColumnType::kDate;
+  if (HasLevels(variable.type)) {
+    if (type != kCharacterOid) return type == kBooleanOid ? SqlType::kBoolean : SqlType::kText;
+  } else if (is_date ? type == kDateOid : IsNumber(type)) {
+    return is_date ? SqlType::kDate : SqlType::kNumber;
+  }
+  throw Error(ErrorCode::kBadData,
+              fmt::format("{}: column \"{}\" is {} in the study, and of another type in the "
+                          "database",
+                          file, Printable(variable.name), ColumnTypeName(variable.type)),
+              HasLevels(variable.type) ? "its type fills texts up with spaces: trim(x) in the query"
+              : is_date                ? "cast it in the query: cast(x AS date)"
+                                       : "cast it in the query: cast(x AS double precision)");
+}
+
+std::string ServerVersion(PostgresSession& session) {
+  return TextAt(session.Execute("SELECT current_setting('server_version')", PGRES_TUPLES_OK), 0);
 }
 
 }  // namespace partita::data

@@ -47,5 +47,11 @@ struct PostgresColumn {
 };
 // Of the query. Throws kBadData, naming the column, for types that no table of a study has.
 std::vector<PostgresColumn> RequireTypes(PostgresSession& session, const SourceFile& source);
+// What a variable's column is, for sums. Throws kBadData for one that is not there, or of a type that cannot be
+// what the variable is.
+SqlType PostgresType(const ColumnSchema& variable, const std::vector<PostgresColumn>& columns,
+                     const std::string& file);
+
+std::string ServerVersion(PostgresSession& session);
 
 }  // namespace partita::data

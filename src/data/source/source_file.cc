@@ -77,7 +77,7 @@ class SourceReader {
     const bool is_database = IsDatabaseKind(source.kind);
     if (is_database) ReadQuery(source);
     Only(is_database, {"table", "query", "credentials", "timeout_seconds", "mode"}, "databases");
-    source.only_sums = OnlySums();
+    ReadMode(source);
     Only(source.kind == SourceKind::kStatistics, {"labels"}, "files of SPSS, Stata and SAS");
     Only(source.kind == SourceKind::kCsv, {"separator", "decimal"}, "CSV files");
     source.dialect.separator = Character("separator", source.dialect.separator);
@@ -187,7 +187,7 @@ class SourceReader {
       if (!root_.contains(key)) continue;
       if (source.only_sums)
         Bad(At(key), fmt::format("'{}' is for tables of which rows are read", key),
-            "remove the line: a source with mode = \"push-down\" is an edition itself");
+            "remove the line: a source of which only sums are kept is an edition itself");
       if (!source.edition)
         Bad(At(key), fmt::format("'{}' is for tables that change", key),
             "say edition = \"steward\", or remove the line");
@@ -219,12 +219,16 @@ class SourceReader {
         "edition = \"steward\"");
   }
 
-  bool OnlySums() const {
-    if (!root_.contains("mode")) return false;
+  void ReadMode(SourceFile& source) const {
+    if (!root_.contains("mode")) return;
     const std::string mode = Text("mode");
-    if (mode != "freeze" && mode != "push-down")
-      Bad(At("mode"), "'mode' is \"freeze\" or \"push-down\"", "mode = \"push-down\"");
-    return mode == "push-down";
+    source.passes = mode == "stream";
+    source.only_sums = source.passes || mode == "push-down";
+    if (mode != "freeze" && !source.only_sums)
+      Bad(At("mode"), "'mode' is \"freeze\", \"push-down\" or \"stream\"", "mode = \"push-down\"");
+    if (source.passes && source.kind != SourceKind::kPostgres)
+      Bad(At("mode"), "mode = \"stream\" is for PostgreSQL",
+          "mode = \"push-down\", and the database adds up itself");
   }
 
   // Of letters, digits, - and _: other words of a connection name libraries to load.

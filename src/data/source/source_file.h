@@ -5,6 +5,7 @@
 //     credentials = "patients.pass"      # the password, in a file that only its owner reads
 //     timeout_seconds = 3600             # of the query; left out: an hour
 //     mode = "push-down"                 # only sums leave it (sum_source.h); left out: "freeze"
+//                                        # "stream": its rows pass, and only sums are kept (passing_sums.h)
 //     edition = "quarterly"              # when exact studies see other rows (run/party/editions.h);
 //                                        # left out, of a database: "steward"
 //     edition_rows = 25                  # by how many persons editions differ at least; left out: 10
@@ -54,7 +55,8 @@ struct SourceFile {
   std::string table;     // of ODBC, which has its own quotes
   std::string password;  // empty: none
   std::chrono::seconds timeout{3600};
-  bool only_sums = false;   // of databases: no row is read
+  bool only_sums = false;   // of databases: no row is kept
+  bool passes = false;      // of PostgreSQL, only_sums: rows are read, and added up by this program
   bool labels = true;       // of statistics files: cells are the labels of their values
   CsvDialect dialect = {};  // of its bytes
   // None: the table stays as it is, or no row of it is read.

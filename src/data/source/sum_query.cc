@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "data/utf8.h"
@@ -277,6 +278,46 @@ SumAnswer AnswerOf(const SumQuery& query, const std::vector<Int128>& numbers) {
   return answer;
 }
 
+namespace {
+
+int64_t LargestOf(const std::vector<int64_t>& numbers) {
+  int64_t largest = 0;
+  for (const int64_t k : numbers) largest = std::max(largest, std::abs(k));
+  return largest;
+}
+
+// The sum of a_r b_r, by one multiplication each where no product passes 62 bits.
+Int128 SumOfProducts(const std::vector<int64_t>& a, int64_t largest_a,
+                     const std::vector<int64_t>& b, int64_t largest_b) {
+  Int128 sum = 0;
+  if (Int128{largest_a} * largest_b < Int128{1} << 62) {
+    for (size_t r = 0; r < a.size(); ++r) sum += a[r] * b[r];
+  } else {
+    for (size_t r = 0; r < a.size(); ++r) sum += Int128{a[r]} * b[r];
+  }
+  return sum;
+}
+
+// A larger weight than kMostSummedWeight is refused by all weights together (RequireUsable).
+void AddCell(const SumQuery& query, const std::vector<uint8_t>& in_cell,
+             const std::vector<int64_t>& weights, const std::vector<std::vector<int64_t>>& grid,
+             SumCell& cell) {
+  std::vector<int64_t> largest, weighted(weights.size());
+  for (const std::vector<int64_t>& column : grid) largest.push_back(LargestOf(column));
+  for (size_t r = 0; r < weights.size(); ++r) cell.n += in_cell[r] != 0 ? weights[r] : 0;
+  size_t at = 0;
+  for (size_t i = 0; i < grid.size(); ++i) {
+    for (size_t r = 0; r < weights.size(); ++r)
+      weighted[r] = in_cell[r] != 0 ? std::min(weights[r], kMostSummedWeight) * grid[i][r] : 0;
+    for (const int64_t k : weighted) cell.sums[i] += k;
+    const int64_t of_weighted = LargestOf(weighted);
+    for (size_t j = query.only_squares ? i : 0; j <= i; ++j)
+      cell.products[at++] += SumOfProducts(weighted, of_weighted, grid[j], largest[j]);
+  }
+}
+
+}  // namespace
+
 SumAnswer SumsOfTable(const SumQuery& query, const Table& table) {
   SumAnswer answer;
   answer.rows = static_cast<Int128>(table.num_rows);
@@ -315,17 +356,7 @@ SumAnswer SumsOfTable(const SumQuery& query, const Table& table) {
     SumCell& cell = answer.cells.emplace_back();
     cell.sums.resize(p);
     cell.products.resize(NumProducts(query));
-    const std::vector<uint8_t> in_cell = RowsOf(rows, table);
-    for (size_t r = 0; r < table.num_rows; ++r) {
-      const Int128 weight = in_cell[r] != 0 ? weights[r] : 0;
-      cell.n += weight;
-      size_t at = 0;
-      for (size_t i = 0; i < p; ++i) {
-        cell.sums[i] += weight * grid[i][r];
-        for (size_t j = query.only_squares ? i : 0; j <= i; ++j)
-          cell.products[at++] += weight * grid[i][r] * grid[j][r];
-      }
-    }
+    AddCell(query, RowsOf(rows, table), weights, grid, cell);
   }
   return answer;
 }

@@ -9,6 +9,7 @@
 #include "base/sqlite.h"
 #include "data/source/csv_rows.h"
 #include "data/source/odbc_sums.h"
+#include "data/source/passing_sums.h"
 #include "data/source/postgres_session.h"
 #include "data/source/sqlite_rows.h"
 #include "data/source/sum_self_test.h"
@@ -23,9 +24,7 @@ class PostgresSums final : public SumSource {
   explicit PostgresSums(const SourceFile& source) : source_(source), session_(source) {
     RefuseWriters(session_, source.file);
     columns_ = RequireTypes(session_, source);
-    for (const PostgresColumn& column : columns_) names_.push_back(column.name);
-    version_ =
-        TextAt(session_.Execute("SELECT current_setting('server_version')", PGRES_TUPLES_OK), 0);
+    version_ = ServerVersion(session_);
     RequireExactSums(PostgresDialect(), source.file + ": " + engine(), Asker());
   }
 
@@ -34,35 +33,11 @@ class PostgresSums final : public SumSource {
   SumAnswer Ask(const SumQuery& query) override {
     SqlRows rows{source_.query, {}, {}};
     for (const ColumnSchema& column : query.columns)
-      rows.types.push_back(
-          TypeOf(column, columns_[PlaceOfColumn(column.name, names_, source_.file)]));
+      rows.types.push_back(PostgresType(column, columns_, source_.file));
     return AskSums(PostgresDialect(), query, rows, Asker());
   }
 
  private:
-  // Of pg_type: boolean, character, date, text and varchar; numbers.
-  static constexpr Oid kBoolean = 16, kCharacter = 1042, kDate = 1082;
-  static bool IsNumber(Oid type) {
-    return type == 20 || type == 21 || type == 23 || type == 701 || type == 1700;
-  }
-
-  SqlType TypeOf(const ColumnSchema& wanted, const PostgresColumn& column) const {
-    const bool is_date = wanted.type == ColumnType::kDate;
-    if (HasLevels(wanted.type)) {
-      if (column.type != kCharacter)
-        return column.type == kBoolean ? SqlType::kBoolean : SqlType::kText;
-    } else if (is_date ? column.type == kDate : IsNumber(column.type)) {
-      return is_date ? SqlType::kDate : SqlType::kNumber;
-    }
-    throw Error(ErrorCode::kBadData,
-                fmt::format("{}: column \"{}\" is {} in the study, and of another type in the "
-                            "database",
-                            source_.file, Printable(wanted.name), ColumnTypeName(wanted.type)),
-                HasLevels(wanted.type) ? "its type fills texts up with spaces: trim(x) in the query"
-                : is_date              ? "cast it in the query: cast(x AS date)"
-                                       : "cast it in the query: cast(x AS double precision)");
-  }
-
   AskStatement Asker() {
     return [this](const SqlStatement& statement) {
       const PostgresResult result = session_.Execute(statement.text, statement.values);
@@ -76,7 +51,6 @@ class PostgresSums final : public SumSource {
   SourceFile source_;
   PostgresSession session_;
   std::vector<PostgresColumn> columns_;
-  std::vector<std::string> names_;
   std::string version_;
 };
 
@@ -155,15 +129,6 @@ Int128 WholeSum(const std::string& text, const std::string& source) {
   return negative ? -number : number;
 }
 
-size_t PlaceOfColumn(const std::string& name, const std::vector<std::string>& names,
-                     const std::string& source) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw Error(ErrorCode::kBadData,
-              fmt::format("{}: there is no column \"{}\"", source, Printable(name)),
-              "name it in the query: ... AS " + name);
-}
-
 SumAnswer AskSums(const SqlDialect& dialect, const SumQuery& query, const SqlRows& rows,
                   const AskStatement& ask) {
   std::vector<Int128> numbers;
@@ -183,9 +148,23 @@ SumAnswer AskSums(const SqlDialect& dialect, const SumQuery& query, const SqlRow
   return AnswerOf(query, numbers);
 }
 
-std::unique_ptr<SumSource> OpenSums(const SourceFile& source) {
+std::vector<SumAnswer> SumSource::AskAll(const std::vector<SumQuery>& queries,
+                                         const CheckAnswer& check_first) {
+  std::vector<SumAnswer> answers;
+  for (const SumQuery& query : queries) {
+    answers.push_back(Ask(query));
+    if (answers.size() == 1 && check_first) check_first(answers.front());
+  }
+  return answers;
+}
+
+std::unique_ptr<SumSource> OpenSums(const SourceFile& source, Progress* progress) {
+  static SilentProgress silent;
+  Progress& told = progress == nullptr ? silent : *progress;
+  told.Phase(source.passes ? "rows pass" : "the database adds up");
   switch (source.kind) {
     case SourceKind::kPostgres:
+      if (source.passes) return OpenPassingSums(source, told);
       return std::make_unique<PostgresSums>(source);
     case SourceKind::kSqlite:
       return std::make_unique<SqliteSums>(source);

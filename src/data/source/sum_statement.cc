@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/date.h"
 #include "base/error.h"
 #include "data/missing_codes.h"
 #include "data/number_text.h"
@@ -19,13 +20,6 @@ constexpr size_t kResultColumns = 1500;  // PostgreSQL takes 1664, SQLite 2000
 constexpr double kSurelyZero = 0x1p-40;
 // Around the number of a value in a text that is being written; no text of a query has it.
 constexpr char kValueMark = '\x01';
-
-// QuotedName would take a point for that between schema and table.
-std::string QuotedColumn(const std::string& name) {
-  std::string quoted = "q.\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
-}
 
 class StatementWriter {
  public:
@@ -182,9 +176,8 @@ class StatementWriter {
   std::string WithoutCodes(const ColumnSchema& schema, const std::string& value) {
     std::string codes;
     for (const std::string& code : schema.missing_codes) {
-      std::optional<double> number = ParseNumber(code, '.');
-      if (!number) number = ParseNumber(code, ',');
-      if (!number || schema.type == ColumnType::kDate) continue;
+      const std::optional<double> number = NumberOfCode(schema, code);
+      if (!number) continue;
       codes += (codes.empty() ? "" : ", ") + Bound(*number);
     }
     if (codes.empty()) return value;
@@ -430,6 +423,19 @@ class StatementWriter {
 };
 
 }  // namespace
+
+std::optional<double> NumberOfCode(const ColumnSchema& schema, const std::string& code) {
+  if (schema.type == ColumnType::kDate) return ParseDate(code);
+  const std::optional<double> number = ParseNumber(code, '.');
+  return number ? number : ParseNumber(code, ',');
+}
+
+// QuotedName would take a point for that between schema and table.
+std::string QuotedColumn(const std::string& name) {
+  std::string quoted = "q.\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
 
 std::string PlaceOfValue(size_t number, bool is_text) {
   return fmt::format("{}{}{}{}", kValueMark, is_text ? 't' : 'd', number, kValueMark);

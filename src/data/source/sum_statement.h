@@ -5,6 +5,7 @@
 // RoundToGrid, value by value, any engine of IEEE doubles gives the same integers, whatever its plan.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,6 +22,12 @@ enum class SqlType { kAny, kNumber, kDate, kText, kBoolean };
 
 // Where the value of this number stands, from 1 on; a text until the statement is written (SumStatements).
 std::string PlaceOfValue(size_t number, bool is_text);
+
+// q."NAME", of a SELECT that is called q.
+std::string QuotedColumn(const std::string& name);
+
+// The number of a code for missing cells: of a date its day. Nothing for other words.
+std::optional<double> NumberOfCode(const ColumnSchema& schema, const std::string& code);
 
 // The rows: one SELECT whose columns have the names of the query's.
 struct SqlRows {

@@ -119,15 +119,15 @@ bool WasServedExactly(const fs::path& studies, const std::string& name, const fs
 void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobTable& table) {
   if (!data::MayChange(table.data)) return;
   RefuseMatched(prepared);
-  run::RequireOneRecord(table.data, data::GivesOnlySums(table.data));
+  const run::EditionTable editions =
+      EditionsOf(folder.path().parent_path(), folder.Table(), table.data);
+  run::RequireOneRecord(table.data, data::GivesOnlySums(table.data), editions.record);
   const fs::path frozen = folder.File(FrozenName(table));
   if (fs::exists(frozen)) return;
   if (data::GivesOnlySums(table.data)) {
     const std::string sums = SumsOf(prepared, table);
     return WriteInPiecesAtomically(frozen.string(), [&](const PieceWriter& write) { write(sums); });
   }
-  const run::EditionTable editions =
-      EditionsOf(folder.path().parent_path(), folder.Table(), table.data);
   if (run::NeedsEdition(*prepared.study, table.data))
     return TakeEdition(folder, prepared, editions);
   const data::OpenedTable rows = data::OpenTable(table.data);

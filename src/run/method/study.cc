@@ -79,9 +79,9 @@ void RequireProductsWithinParties(const Study& study) {
 
 data::SumQuery Study::SumsOf(size_t /*party*/) const {
   throw Error(ErrorCode::kRefused,
-              fmt::format("method '{}' takes rows, and only sums leave the database",
+              fmt::format("method '{}' takes rows, and only sums come from the database",
                           file.analyses.front().method),
-              "freeze the rows instead: leave out mode = \"push-down\" in the source file");
+              "freeze the rows instead: leave out 'mode' in the source file");
 }
 
 std::unique_ptr<MethodRows> Study::TakeSums(size_t /*party*/, const data::SumAnswer& /*answer*/,

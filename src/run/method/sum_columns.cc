@@ -9,7 +9,7 @@
 namespace partita::run {
 
 void NeedsRows(const std::string& what, const std::string& hint) {
-  throw Error(ErrorCode::kRefused, what + ", and only sums leave the database", hint);
+  throw Error(ErrorCode::kRefused, what + ", and only sums come from the database", hint);
 }
 
 void RequireOneBlockAlone(const Study& study, size_t party) {

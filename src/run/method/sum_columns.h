@@ -11,7 +11,7 @@
 namespace partita::run {
 
 inline constexpr char kFreezeRows[] =
-    "freeze the rows instead: leave out mode = \"push-down\" in the source file";
+    "freeze the rows instead: leave out 'mode' in the source file";
 
 // Of a plan: what the commitment of a holder is to whose database adds up.
 inline constexpr char kPushedSumsText[] =
@@ -19,7 +19,7 @@ inline constexpr char kPushedSumsText[] =
     "it: its commitment is to these sums then, not to the rows, and which rows were in earlier "
     "exact results it compares by having the database count and add up again.";
 
-// Throws kRefused: `what`, and only sums leave the database.
+// Throws kRefused: `what`, and only sums come from the database.
 [[noreturn]] void NeedsRows(const std::string& what, const std::string& hint);
 
 // Throws as NeedsRows where the party's rows are not one block that nobody shares.

@@ -17,11 +17,19 @@ constexpr uint64_t kRecordBytes = 16384;
 // bytes.
 constexpr uint64_t kHandshakeBytes = 1447;
 
-// Measured on two cores at 2.5 GHz (docs/benchmarks.md, "Predictions").
-constexpr double kStartSeconds = 2.5e-3;      // of a process: plan, keys, certificates
+// Measured on two slow cores, the first and the last two of these (docs/benchmarks.md, "Predictions").
+constexpr double kStartSeconds = 36e-3;       // of a process: loading, plan, keys, certificates
 constexpr double kHandshakeSeconds = 0.7e-3;  // of one connection at one end
 constexpr double kCellSeconds = 70e-9;        // one cell read, checked and hashed
 constexpr double kMessageSeconds = 25e-6;     // computed, sealed, sent and taken in
+constexpr double kWakeSeconds = 125e-6;       // of a round, where the parties share a machine
+
+// What computing on shares takes for each byte that a party sends or takes in: streams of masks, and
+// sums, products and carries of what they cover. Bytes follow the operations, whatever the method.
+double ByteSeconds(const std::string& engine) {
+  if (engine == "shamir") return 13e-9;
+  return 4e-9;
+}
 
 // Of one holder, by block; the slowest holder counts.
 double ReadSeconds(const Study& study) {
@@ -43,13 +51,14 @@ uint64_t BusiestLink(const study::PlanPhase& phase) {
   return most;
 }
 
-// Sent and received by one party, halved: what a message costs is counted at both ends.
-double BusiestMessages(const study::PlanPhase& phase) {
-  std::map<std::string, double> messages;
+// Of messages or bytes, those of the party that has most of them in a phase: sent and taken in, halved,
+// since what they cost is counted at both ends.
+double Busiest(const study::PlanPhase& phase, uint64_t study::PlanLink::*of) {
+  std::map<std::string, double> counts;
   double most = 0;
   for (const study::PlanLink& link : phase.links) {
     for (const std::string& party : {link.from, link.to})
-      most = std::max(most, messages[party] += static_cast<double>(link.messages) / 2);
+      most = std::max(most, counts[party] += static_cast<double>(link.*of) / 2);
   }
   return most;
 }
@@ -74,7 +83,7 @@ double ExpectedRows(const Study& study, size_t block) {
 std::vector<MachineModel> DefaultMachines(size_t num_processes) {
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<MachineModel> machines = {
-      {"this machine (simulation)", 60e-6, 6e8, static_cast<double>(num_processes) / cores}};
+      {"this machine (simulation)", kWakeSeconds, 6e8, static_cast<double>(num_processes) / cores}};
   for (const study::NetworkModel& network : study::DefaultNetworks())
     machines.push_back({network.name, network.latency_seconds, network.bytes_per_second, 0});
   return machines;
@@ -96,12 +105,19 @@ double PredictSeconds(const Study& study, const study::Plan& plan, const Machine
   const double sharing = std::max(1.0, machine.processes_per_core);
   const auto peers = static_cast<double>(NumOnline(plan) - 1);
   const ComputeSeconds compute = study.Compute();
+  // A method that says what its rows take (mle, marginals, mixture, sealed glm) has its arithmetic in there.
+  const double byte_seconds = compute.everybody > 0 ? 0 : ByteSeconds(plan.engine);
+  // A dealer works while the others wait.
+  const double computing =
+      std::max(1.0, machine.processes_per_core * static_cast<double>(study.num_computing) /
+                        static_cast<double>(NumOnline(plan)));
   double seconds = sharing * (kStartSeconds + peers * kHandshakeSeconds + ReadSeconds(study) +
                               compute.everybody) +
                    2 * machine.latency_seconds + compute.receiver;
   for (const study::PlanPhase& phase : plan.phases) {
-    seconds += sharing * (static_cast<double>(phase.rounds) * machine.latency_seconds +
-                          BusiestMessages(phase) * kMessageSeconds) +
+    seconds += computing * (static_cast<double>(phase.rounds) * machine.latency_seconds +
+                            Busiest(phase, &study::PlanLink::messages) * kMessageSeconds +
+                            Busiest(phase, &study::PlanLink::bytes) * byte_seconds) +
                static_cast<double>(BusiestLink(phase)) / machine.bytes_per_second;
   }
   return seconds;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "crypto/state_file.h"
+#include "run/party/editions.h"
 #include "run/party/locked_file.h"
 #include "run/party/row_sets.h"
 
@@ -96,12 +97,12 @@ void RequireApart(const data::SumAnswer& answer, uint64_t least, const std::stri
   }
 }
 
-void RequireUnchanged(data::SumSource& database, const std::vector<Served>& served,
-                      const FormedSums& formed, const std::string& source,
+// answers: of now, to what was served.
+void RequireUnchanged(const std::vector<data::SumAnswer>& answers,
+                      const std::vector<Served>& served, const std::string& source,
                       const std::filesystem::path& record) {
-  for (const Served& one : served) {
-    const bool again = IsAnother(one.query, formed.query);
-    if (DigestOf(again ? database.Ask(one.query) : formed.sums.answer) == one.answer) continue;
+  for (size_t s = 0; s < served.size(); ++s) {
+    if (DigestOf(answers.at(s)) == served[s].answer) continue;
     throw Error(
         ErrorCode::kRefused,
         source +
@@ -124,6 +125,13 @@ bool AllowsMissing(const Study& study) {
   return study.file.design.missing != study::MissingPolicy::kRefuse;
 }
 
+// Rows that were frozen for exact studies are known by their edition alone until one runs, under another name.
+bool ServedEdition(const std::filesystem::path& record) {
+  const std::optional<EditionRecord> kept = ReadEditionRecord(record);
+  return kept && std::any_of(kept->editions.begin(), kept->editions.end(),
+                             [](const Edition& edition) { return edition.served; });
+}
+
 void RequireRows(const Study& study, size_t party, const data::SumAnswer& answer) {
   data::CheckRules rules;
   rules.allow_missing = AllowsMissing(study);
@@ -137,8 +145,12 @@ std::filesystem::path SumSetsPath(const std::filesystem::path& source) {
   return source.string() + ".sum-sets";
 }
 
-void RequireOneRecord(const std::filesystem::path& source, bool only_sums) {
-  const std::filesystem::path other = only_sums ? RowSetsPath(source) : SumSetsPath(source);
+void RequireOneRecord(const std::filesystem::path& source, bool only_sums,
+                      const std::filesystem::path& editions) {
+  std::filesystem::path other = only_sums ? RowSetsPath(source) : SumSetsPath(source);
+  for (const std::filesystem::path& record : {EditionRecordPath(source), editions}) {
+    if (only_sums && !record.empty() && ServedEdition(record)) other = record;
+  }
   if (!std::filesystem::exists(other)) return;
   throw Error(
       ErrorCode::kRefused,
@@ -149,19 +161,34 @@ void RequireOneRecord(const std::filesystem::path& source, bool only_sums) {
 }
 
 FormedSums FormSums(const Study& study, size_t party, const std::filesystem::path& source,
-                    const std::filesystem::path& record) {
+                    const std::filesystem::path& record, Progress* progress) {
   FormedSums formed;
   formed.query = study.SumsOf(party);
   RequireOneRecord(source, true);
   // Of two that begin at once the later one sees what the other served.
   const LockedFile locked(record, kSumSetsKind.name);
   std::vector<Served> served = ReadServed(record);
-  const std::unique_ptr<data::SumSource> database = data::OpenSums(data::ReadSourceFile(source));
-  const data::SumAnswer answer = database->Ask(WithPairs(formed.query, served));
-  formed.sums = {database->engine(), OwnAnswer(formed.query, answer)};
-  data::RequireUsable(formed.query, formed.sums.answer, AllowsMissing(study), source.string());
-  RequireRows(study, party, formed.sums.answer);
-  RequireUnchanged(*database, served, formed, source.string(), record);
+  const std::unique_ptr<data::SumSource> database =
+      data::OpenSums(data::ReadSourceFile(source), progress);
+  // At once, so that rows which pass do so once; what is asked again is what the study asks where it is the same.
+  std::vector<data::SumQuery> queries = {WithPairs(formed.query, served)};
+  for (const Served& one : served) {
+    if (IsAnother(one.query, formed.query)) queries.push_back(one.query);
+  }
+  data::SumAnswer answer;
+  const std::vector<data::SumAnswer> answers =
+      database->AskAll(queries, [&](const data::SumAnswer& first) {
+        answer = first;
+        formed.sums = {database->engine(), OwnAnswer(formed.query, answer)};
+        data::RequireUsable(formed.query, formed.sums.answer, AllowsMissing(study),
+                            source.string());
+        RequireRows(study, party, formed.sums.answer);
+      });
+  auto next = answers.begin();
+  std::vector<data::SumAnswer> of_served;
+  for (const Served& one : served)
+    of_served.push_back(IsAnother(one.query, formed.query) ? *++next : formed.sums.answer);
+  RequireUnchanged(of_served, served, source.string(), record);
   RequireApart(answer, study.LeastRowsApart(), source.string(), record);
   const bool known = std::any_of(served.begin(), served.end(), [&](const Served& one) {
     return !IsAnother(one.query, formed.query);

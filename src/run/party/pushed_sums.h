@@ -12,6 +12,7 @@
 
 #include <filesystem>
 
+#include "base/progress.h"
 #include "crypto/random.h"
 #include "data/source/sum_file.h"
 #include "data/source/sum_source.h"
@@ -23,17 +24,19 @@ namespace partita::run {
 std::filesystem::path SumSetsPath(const std::filesystem::path& source);
 
 // Of a source that was first asked for rows and now for sums, or the other way round, no record knows what both gave:
-// throws kRefused.
-void RequireOneRecord(const std::filesystem::path& source, bool only_sums);
+// throws kRefused. editions: a record of editions (edition_record.h) that is not beside the source; empty: there is
+// none.
+void RequireOneRecord(const std::filesystem::path& source, bool only_sums,
+                      const std::filesystem::path& editions = {});
 
 struct FormedSums {
   data::SumQuery query;
   data::SumFile sums;
 };
 // Throws kRefused by the rule above, and where the method needs rows; kBadData for rows that the study refuses; as
-// data::OpenSums. What is thrown is for the owner's eyes.
+// data::OpenSums, and what `progress` throws. What is thrown is for the owner's eyes.
 FormedSums FormSums(const Study& study, size_t party, const std::filesystem::path& source,
-                    const std::filesystem::path& record);
+                    const std::filesystem::path& record, Progress* progress = nullptr);
 
 // Of a file of sums: as LoadLocalData, without rows. The commitment is to the sums.
 LocalData LoadSums(const Study& study, size_t party, const std::filesystem::path& path,

@@ -32,6 +32,10 @@ TEST(SourceFileTest, NamesADatabaseAndWhatItIsAsked) {
   EXPECT_EQ(embedded.where, folder / "r.db");
   EXPECT_EQ(embedded.query, "SELECT * FROM \"t\"");
   EXPECT_EQ(embedded.timeout, std::chrono::hours(1));
+  EXPECT_FALSE(embedded.only_sums);
+  const SourceFile passing = ReadSourceFile(folder.Write(
+      "p.toml", "source = \"postgresql://r@h/d\"\ntable = \"c.p\"\nmode = \"stream\"\n"));
+  EXPECT_TRUE(passing.only_sums && passing.passes);
   const SourceFile survey =
       ReadSourceFile(folder.Write("d.toml", "source = \"s.sav\"\nlabels = false\n"));
   EXPECT_EQ(survey.kind, SourceKind::kStatistics);
@@ -82,6 +86,11 @@ TEST(SourceFileTest, MistakesAreNamed) {
            {"source = \"sqlite:x\"\ntable = \"t\"\ncredentials = \"open\"", "is for PostgreSQL"},
            {"source = \"sqlite:x\"\ntable = \"t\"\ntimeout_seconds = 0", "from 1 to 86400"},
            {"source = \"sqlite:x\"\ntable = \"t\"\nlabels = true", "for files of SPSS"},
+           {"source = \"sqlite:x\"\ntable = \"t\"\nmode = \"stream\"", "is for PostgreSQL"},
+           {"source = \"sqlite:x\"\ntable = \"t\"\nmode = \"rows\"", "\"push-down\" or \"stream\""},
+           {"source = \"postgresql://r@h/d\"\ntable = \"s.t\"\nmode = \"stream\"\nedition = "
+            "\"steward\"",
+            "'edition' is for tables of which rows are read"},
            {"source = \"s.sav\"\ntable = \"t\"", "'table' is for databases"},
            {"source = \"s.sav\"\nlabels = 1", "true or false"},
            {"source = \"s.sav\"\nseparator = \";\"", "'separator' is for CSV files"},

@@ -2,83 +2,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "data/source/sum_source.h"
 #include "tests/data/expect_error.h"
-#include "tests/data/source/folder.h"
-#include "tests/sums/protocol/postgres_server.h"
+#include "tests/data/source/clinic_table.h"
 
 namespace partita::data::sums_in_postgres_test {
 namespace {
 
-using testing::Folder;
-
-class SumsInPostgresTest : public ::testing::Test {
- protected:
-  SumsInPostgresTest() {
-    Administer(
-        fmt::format("CREATE SCHEMA clinic; CREATE ROLE adder_{0} LOGIN; "
-                    "GRANT USAGE ON SCHEMA clinic TO adder_{0}",
-                    database_));
-  }
-  ~SumsInPostgresTest() override {
-    Administer(fmt::format("DROP SCHEMA clinic CASCADE; DROP ROLE adder_{}", database_));
-  }
-  void Administer(const std::string& sql) const { sums::SharedServer().Administer(database_, sql); }
-  void MakeTable(const std::string& columns, const std::string& rows) const {
-    Administer(
-        fmt::format("CREATE TABLE clinic.t ({}); INSERT INTO clinic.t {}; "
-                    "GRANT SELECT ON clinic.t TO adder_{}",
-                    columns, rows, database_));
-  }
-  SourceFile Source(const std::string& query, const std::string& role = {}) const {
-    folder_.Write("q.sql", query);
-    return ReadSourceFile(folder_.Write(
-        "s.toml", fmt::format("source = \"postgresql://{}@/{}?host={}\"\nquery = \"q.sql\"\n"
-                              "mode = \"push-down\"\n",
-                              role.empty() ? "adder_" + database_ : role, database_,
-                              sums::SharedServer().folder().string())));
-  }
-  SumAnswer Ask(const SumQuery& query, const std::string& sql = "SELECT * FROM clinic.t") const {
-    return OpenSums(Source(sql))->Ask(query);
-  }
-
-  const std::string database_ = sums::SharedServer().MakeDatabase();
-  const Folder folder_;
-};
-
-ColumnSchema Number(const std::string& name, double lower, double upper,
-                    ColumnType type = ColumnType::kNumeric) {
-  ColumnSchema schema;
-  schema.name = name;
-  schema.type = type;
-  schema.lower = lower;
-  schema.upper = upper;
-  return schema;
-}
-
-ColumnSchema Factor(const std::string& name, std::vector<std::string> levels) {
-  ColumnSchema schema;
-  schema.name = name;
-  schema.type = ColumnType::kFactor;
-  schema.levels = std::move(levels);
-  return schema;
-}
-
-SumQuery AllOf(std::vector<ColumnSchema> columns) {
-  SumQuery query;
-  query.columns = std::move(columns);
-  for (size_t c = 0; c < query.columns.size(); ++c) {
-    SumVariable& variable = query.variables.emplace_back();
-    variable.column = c;
-    if (HasLevels(query.columns[c].type)) {
-      variable.by_level = {1, 10};
-    } else {
-      variable.scale = ScaleOf(query.columns[c]);
-    }
-  }
-  query.cells = {{}};
-  return query;
-}
+using testing::AllOf;
+using testing::Factor;
+using testing::Number;
+using SumsInPostgresTest = testing::ClinicTable;
 
 TEST_F(SumsInPostgresTest, ColumnsOfEveryType) {
   MakeTable(

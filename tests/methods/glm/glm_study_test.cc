@@ -15,6 +15,7 @@
 #include "methods/glm/study.h"
 #include "methods/prepare_study.h"
 #include "run/party/build_plan.h"
+#include "run/party/predict.h"
 #include "run/simulate/simulate.h"
 #include "tests/methods/glm/glm_text.h"
 #include "tests/methods/glm/reference_text.h"
@@ -79,10 +80,14 @@ void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
               1e-3 * wanted["dispersion"].get<double>());
 }
 
+nlohmann::json FitOfR(const std::string& name) {
+  std::ifstream file(FixturePath("references/glm/families.json"));
+  return nlohmann::json::parse(file)[name];
+}
+
 void ExpectFitOfR(const std::string& name, const std::string& engine, size_t holders) {
   SCOPED_TRACE(name + " " + engine);
-  std::ifstream file(FixturePath("references/glm/families.json"));
-  const auto wanted = nlohmann::json::parse(file)[name];
+  const nlohmann::json wanted = FitOfR(name);
   const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], holders);
   std::vector<std::string> tables;
   for (const data::Table& part : parts) tables.push_back(CsvOf(part));
@@ -240,6 +245,30 @@ TEST(GlmStudyTest, ThePlanSaysWhatOpensToWhom) {
   EXPECT_EQ(all.bits->opened, 144u);
   EXPECT_TRUE(all.bits->passes);
   EXPECT_THAT(all.exposes, Contains(HasSubstr("event is 1")));
+}
+
+// Computing on shares has a price by its bytes, whatever the network; field elements cost more each.
+TEST(GlmStudyTest, ThePredictionCountsWhatSharesCost) {
+  const nlohmann::json fit = FitOfR("quine");
+  const auto seconds_of_byte = [&](const std::string& engine) {
+    const auto study = Prepare(ReferenceText(fit, engine, testing::ReadParts(fit["data"], 3)));
+    const study::Plan plan = run::BuildPlan(*study);
+    study::Plan without = plan;
+    for (study::PlanPhase& phase : without.phases) {
+      for (study::PlanLink& link : phase.links) link.bytes = 0;
+    }
+    const run::MachineModel machine = {"a network without delay", 0, 1e18, 0};
+    const double each =
+        static_cast<double>(study::Totals(plan).bytes) / static_cast<double>(plan.parties.size());
+    return (run::PredictSeconds(*study, plan, machine) -
+            run::PredictSeconds(*study, without, machine)) /
+           each;
+  };
+  const double replicated = seconds_of_byte("replicated");
+  // The busiest party has more than the mean, in no phase twice as much.
+  EXPECT_GT(replicated, 3.9e-9);
+  EXPECT_LT(replicated, 8e-9);
+  EXPECT_GT(seconds_of_byte("shamir"), 2 * replicated);
 }
 
 // Nobody of stage three has an event, which is no small count.

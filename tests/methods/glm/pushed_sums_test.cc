@@ -278,7 +278,7 @@ TEST_F(GlmPushedSumsTest, WhatNeedsRowsSaysSo) {
   const std::string fine = Edited(kStudy, "input_bits = 30\n", "");
   const auto refused = [&](const std::string& text, const std::string& message,
                            const std::string& hint) {
-    ExpectError(ErrorCode::kRefused, message + ", and only sums leave the database", hint,
+    ExpectError(ErrorCode::kRefused, message + ", and only sums come from the database", hint,
                 [&] { Prepare(text)->SumsOf(0); });
   };
   refused(fine, "on a grid of 30 bits or fewer, which all holders use", "input_bits = 30");

@@ -20,7 +20,7 @@ using study::TableReader;
 
 constexpr char kCovariance[] = "covariance";
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
-constexpr int kStepsOfMore = 4, kMoreStepsOfAggregates = 12;
+constexpr int kStepsOfMore = 4, kStepsOfGamma = 6, kMoreStepsOfAggregates = 12;
 constexpr int kStepsOfLasso = 5;       // of each penalty
 constexpr int kMostStepsOfLasso = 50;  // of all
 constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14,
@@ -67,6 +67,7 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
   const bool more = HasMoreParameters(spec.law) || spec.firth;
   if (more) spec.steps = kStepsOfMore;
   // Scoring of gamma models comes closer by a factor of 3 to 100 a step, as their data are, not by squares.
+  if (gamma) spec.steps = kStepsOfGamma;
   if (spec.aggregates) spec.steps = more || gamma ? kMoreStepsOfAggregates : kStepsOfAggregates;
   if (spec.sealed) {
     spec.steps = gaussian ? 0

@@ -194,7 +194,9 @@ std::string OfFamily(const std::string& family, const std::string& formula) {
 }
 
 // Scoring of gamma models does not double its digits with each step.
-TEST(GlmSection, StepsOfLevelAggregates) {
+TEST(GlmSection, StepsWhereNoneAreSaid) {
+  EXPECT_EQ(Read(OfFamily("binomial", "event ~ age")).steps, 3);
+  EXPECT_EQ(Read(OfFamily("gamma", "age ~ smoker")).steps, 6);
   const auto steps_of = [](const std::string& family, const std::string& formula) {
     return Read(Edited(OfFamily(family, formula), "method = \"glm\"",
                        "method = \"glm\"\nprotocol = \"aggregates\""))

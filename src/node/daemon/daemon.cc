@@ -26,7 +26,6 @@
 #include "node/daemon/service_users.h"
 #include "node/job/closed.h"
 #include "node/parties/introduction.h"
-#include "node/port/known_addresses.h"
 #include "node/port/one_port.h"
 #include "node/service/key_trust.h"
 #include "node/service/node_loop.h"
@@ -239,20 +238,6 @@ struct Daemon::Impl {
     }
   }
 
-  // Parties of the list keep their places at the port where strangers crowd.
-  void TellPort() {
-    std::set<std::string> hosts;
-    for (const ListedParty& party : keeper.List().parties) {
-      const auto address = keeper.AddressOf(party.name);
-      if (!address || !keeper.NodeKeyOf(party.name, NowUtc())) continue;
-      hosts.insert(net::ParseAddress(*address).host);
-    }
-    std::set<AddressKey> known = known_addresses.Turn(hosts);
-    if (known == told_known) return;
-    told_known = known;
-    port->SetKnown(std::move(known));
-  }
-
   void RunErrands() {
     int rounds = 0;
     while (true) {
@@ -262,7 +247,6 @@ struct Daemon::Impl {
         if (stopping) return;
       }
       try {
-        TellPort();
         desk.Deliver();
         asker.Ask();
         Tidy();
@@ -357,9 +341,7 @@ struct Daemon::Impl {
   Control control;
   PolicyAsker asker;  // the errands' thread only
   std::unique_ptr<ControlSocket> socket;
-  KnownAddresses known_addresses;                // the errands' thread only
-  std::set<AddressKey> told_known;               // the same
-  std::set<std::pair<std::string, Bytes>> told;  // the same
+  std::set<std::pair<std::string, Bytes>> told;  // the errands' thread only
   int64_t tidied_at = 0;                         // the same
   // Studies whose files a job is to look at; how many of them are newly marked.
   struct Due {

@@ -139,9 +139,10 @@ struct OnePort::Impl {
   struct Job {
     net::Socket channel;
     std::optional<uint32_t> stripes = {};  // once it has said so
+    SteadyClock::time_point pass_from = {};
   };
   std::map<RunTag, Job> jobs;
-  SteadyClock::time_point accept_from{}, pass_from{};
+  SteadyClock::time_point accept_from{};
   std::vector<pollfd> polled;
   // What `polled` stands for, after the wake-up and the listener: connections, then jobs.
   std::vector<Gate::Id> polled_connections;
@@ -215,8 +216,6 @@ void OnePort::Impl::WaitForSockets() {
   std::optional<SteadyClock::time_point> until = gate.NextExpiry();
   const bool accepts = now >= accept_from;
   if (!accepts && (!until || accept_from < *until)) until = accept_from;
-  const bool passes = now >= pass_from;
-  if (!passes && (!until || pass_from < *until)) until = pass_from;
   polled.clear();
   polled_connections.clear();
   polled_jobs.clear();
@@ -231,7 +230,9 @@ void OnePort::Impl::WaitForSockets() {
     polled_connections.push_back(id);
   }
   for (const auto& [run, job] : jobs) {
-    const short events = passes && awaited.contains(run) ? POLLOUT : 0;
+    const bool waits = awaited.contains(run), passes = now >= job.pass_from;
+    if (waits && !passes && (!until || job.pass_from < *until)) until = job.pass_from;
+    const short events = waits && passes ? POLLOUT : 0;
     polled.push_back({job.channel.fd(), events, 0});
     polled_jobs.push_back(run);
   }
@@ -338,7 +339,8 @@ void OnePort::Impl::PassEarly(const RunTag& run) {
     switch (PassSocket(job->second.channel, entry->second.arrival)) {
       case Passing::kBusy:
         // The system may refuse though the channel is writable.
-        pass_from = SteadyClock::now() + kPassAgain;
+        if (job->second.pass_from <= SteadyClock::now())
+          job->second.pass_from = SteadyClock::now() + kPassAgain;
         return;
       case Passing::kGone:
         jobs.erase(job);

@@ -47,18 +47,6 @@ joins north west
 joins north south
 joins west south
 
-# Who is on the list keeps its place at the port where strangers come, from wherever these come.
-keeps_a_place() {
-  perl -MIO::Socket::INET -MIO::Select -e '
-    my ($port) = @ARGV;
-    sub call { IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $port, LocalAddr => $_[0]) or die "call: $!" }
-    my $peer = call("127.0.0.1");
-    my @strangers = map { call("127.1." . int($_ / 200) . "." . (1 + $_ % 200)) } 0 .. 299;
-    IO::Select->new($strangers[0])->can_read(4) or die "the first stranger kept its place\n";
-    exit(IO::Select->new($peer)->can_read(0) ? 1 : 0);' "$1"
-}
-until_true 'a place of its own for a party' keeps_a_place "${port[north]}"
-
 runs() {  # STUDY: from proposal to approvals; its result is in STUDY/
   "$partita" study run "$1.toml" --at north --output "$1" --yes >"$1.out" 2>"$1.err" &
   running=$!

@@ -85,7 +85,8 @@ struct NamedArrivals::State {
   void Await(Arrival arrival) {
     HelloLook look(arrival.socket.fd());
     const HelloLook::State state = look.Step();  // it may be there already
-    if (state == HelloLook::State::kWhole) Sort(look.hello().server_name, std::move(arrival));
+    if (state == HelloLook::State::kWhole)
+      return Sort(look.hello().server_name, std::move(arrival));
     if (state != HelloLook::State::kWaiting) return;
     if (unseen.size() >= kMaxUnseen) DropOldestOf(unseen);
     const int fd = arrival.socket.fd();

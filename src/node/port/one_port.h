@@ -3,7 +3,7 @@
 // The hello of each connection is looked at, not read. A server name "run-TAG.HOST" belongs to the
 // job of that run: the unread socket is passed to it, and TLS ends there, with the key of the run,
 // which this process does not have. Until that job is there the socket waits. So does a name
-// "run-TAG-STRIPE.HOST", but only while that job is there and has said that its study has such a stripe. All
+// "run-TAG-STRIPE.HOST", but only while that job takes connections and has said that its study has such a stripe. All
 // else is the node's own. TAG is no secret, so who has it gets as far as the job's handshake and no further.
 //
 // Memory, time and descriptors are bounded as gate.h says, against anybody who can connect. A
